@@ -28,7 +28,7 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/jobs.smk"
-include: "workflow/rules/explain.smk"
+include: "workflow/rules/radar.smk"
 include: "workflow/rules/steps.smk"
 
 

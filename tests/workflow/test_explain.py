@@ -10,7 +10,6 @@ from stackwars.core.judge import Expected
 from stackwars.core.outcome import Failed, Outcome, Status
 from stackwars.core.program import Program
 from stackwars.explain import driver
-from stackwars.explain.files import BadInput
 from stackwars.setup.environments import BuildError, Unavailable
 from stackwars.study.config import load
 from stackwars.study.workflow import explain, program_files
@@ -125,17 +124,6 @@ def test_a_lowering_that_ends_without_a_program_has_the_outcome_of_its_process(e
     assert (found.status, found.detail) == (status, "no room")
 
 
-def test_a_program_is_found_by_the_answer_s_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("slow.mlir").touch()
-    assert explain.find_program("slow") == "slow.mlir" and explain.find_program("mha") == "mha"
-    with pytest.raises(
-        BadInput,
-        match=r"expected one of the files none.py, none.mlir, none.mlir.gz, none.mlirbc in this folder",
-    ):
-        explain.find_program("none")
-
-
 @pytest.mark.parametrize(
     ("arguments", "name", "command"),
     [
@@ -152,10 +140,3 @@ def test_the_command_repeats_what_was_chosen_and_each_objective_has_a_folder(arg
     assert found.command == f"make explain {command}"
     assert (found.name, found.output.name) == (name, name)
     assert found.settings.ask == ("memory" if "memory" in arguments else "time")
-
-
-def test_the_rule_passes_what_the_configuration_chooses():
-    chosen = explain.chosen({"compilers": ["a", "b"], "frontends": ["jax"], "settings": {"bound": 0.2}})
-    assert chosen == "--compilers a,b --frontends jax --bound 0.2" and explain.chosen({}) == ""
-    found = options("x", *chosen.split())
-    assert (found.compilers, found.frontends, found.bound) == ("a,b", "jax", 0.2)

@@ -7,7 +7,7 @@ from stackwars.study.claims import definitions
 from stackwars.study.results.folder import FIGURES, TABLES
 from stackwars.study.config import ConfigError, ordered, overridden, validate
 from stackwars.study.imports import digest
-from stackwars.study.workflow import audit_jobs, explain, kinds, radar
+from stackwars.study.workflow import audit_jobs, kinds, radar
 from stackwars.study.workflow.claim_jobs import ClaimJobs
 from stackwars.study.workflow.grid import REFERENCE, REFERENCE_TABLES, Grid, paper_files
 from stackwars.study.workflow.jobs import KINDS

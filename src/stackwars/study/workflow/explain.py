@@ -1,12 +1,11 @@
 """Explain a program file, a workload, a script, or StableHLO files, in the frontends and compilers configured.
 
-`python -m stackwars.study.workflow.explain PROGRAM [B]`: make explain and the rule explain run it.
+`python -m stackwars.study.workflow.explain PROGRAM [B]`: make explain runs it.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 from contextlib import ExitStack
@@ -17,13 +16,13 @@ from typing import Any, NoReturn
 
 from stackwars.core.client import CompilerSpec
 from stackwars.core.compilers import XLA
-from stackwars.core.launch import REPOSITORY, RUNNER
+from stackwars.core.launch import REPOSITORY
 from stackwars.explain import capture, driver, files, recompilation
 from stackwars.explain.__main__ import STATUSES, Parser, add_options, end_with, not_negative
 from stackwars.explain.answer import Answer
 from stackwars.explain.files import SUFFIXES, BadInput
 from stackwars.explain.task import TIME, Settings
-from stackwars.measure import frameworks, stablehlo, workloads
+from stackwars.measure import frameworks, stablehlo
 from stackwars.measure.call_sequence import SESSIONS
 from stackwars.setup import environments
 from stackwars.study import programs
@@ -35,28 +34,6 @@ from stackwars.study.workflow.program_files import Request, Say
 FOLDER = "explain"
 NATIVES = ("torch_eager", "torch_inductor", "numpy")
 """Frameworks that run a workload without StableHLO."""
-
-
-def find_program(name: str) -> str:
-    """Return the program file, StableHLO file or workload of an answer's name.
-
-    :raises BadInput: if this folder has none.
-    """
-    candidates = [f"{name}{suffix}" for suffix in (".py", *SUFFIXES)]
-    file = next((path for path in candidates if Path(path).is_file()), None)
-    if file or name in workloads.names():
-        return file or name
-    raise BadInput(
-        f"target: {FOLDER}/{name}: expected one of the files {', '.join(candidates)} in this folder, or a workload, "
-        "got neither; fix: make explain PROGRAM=<path>"
-    )
-
-
-def chosen(options: dict[str, Any]) -> str:
-    """Return the options of this command that choose what a configuration's key explain does."""
-    result = [f"--{what} {','.join(options[what])}" for what in ("compilers", "frontends") if options.get(what)]
-    bound = options.get("settings", {}).get("bound")
-    return " ".join([*result, *([f"--bound {bound}"] if bound else [])])
 
 
 def request(options: argparse.Namespace, say: Say) -> Request:
@@ -296,8 +273,7 @@ def main() -> NoReturn:
     options = parser().parse_args()
 
     def answer() -> Answer:
-        # A run of the workflow holds the lock for its jobs. An open file is the lock, so it needs a name.
-        lock = RUNNER in os.environ or start.take_lock()
+        lock = start.take_lock()  # an open file is the lock, so it needs a name
         if not lock:
             raise BadInput(start.TAKEN)
         say = partial(print, flush=True)
