@@ -60,6 +60,7 @@ def test_a_wrong_claim_is_named_with_its_key(changes, said):
         ({**WORD, "study": "stakcs"}, "query.study: expected one of tables, .*stacks.* got .stakcs"),
         ({**WORD, "where": {"ratio": {"over": 1}}}, "query.where.ratio: expected a value of type"),
         ({**WORD, "field": "slow_runs"}, "query.field: expected a column of comparisons"),
+        ({**WORD, "field": "ratio"}, "query.field: expected a column with words: .*verdict.* got .ratio"),
         ({**WORD, "supports": ["slowish"]}, "query.supports.0: expected one of .*slower"),
         ({**WORD, "quantifier": "few"}, "query.quantifier: expected one of every, most"),
         (

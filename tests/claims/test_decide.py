@@ -127,9 +127,13 @@ def test_claims_csv_has_every_claim(tmp_path):
 
 def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
     """Made again from the accepted runs, the committed tables and the blocks of the pages stay as they are."""
+    cure = "fix: .venv/bin/python -m stackwars.study.claims.pages"
     for name in ("comparisons", "claims"):
         made, committed = (schema.read(path) for path in (reference_tables[name], REFERENCE / f"{name}.csv"))
-        pd.testing.assert_frame_equal(made, committed, rtol=1e-9)
+        assert len(made) == len(committed), (
+            f"{name}.csv: expected {len(made)} rows, got {len(committed)}; {cure}"
+        )
+        pd.testing.assert_frame_equal(made, committed, rtol=1e-9, obj=f"{name}.csv ({cure})")
     written = (pages.README, pages.TABLE, pages.PROTOCOL)
     for page in written:
         (tmp_path / page).parent.mkdir(exist_ok=True)
@@ -137,7 +141,7 @@ def test_the_pages_say_what_the_reference_says(reference_tables, tmp_path):
     pages.write(tmp_path, reference_tables.results)
     for page in written:
         is_current = (tmp_path / page).read_text() == (REPOSITORY / page).read_text()
-        assert is_current, f"{page} says something else; fix: .venv/bin/python -m stackwars.study.claims.pages"
+        assert is_current, f"{page} says something else; {cure}"
 
 
 def test_text_goes_between_its_markers(tmp_path):

@@ -40,7 +40,7 @@ def test_what_measures_itself_is_a_job_of_its_own(rule):
     assert group(rule) is None
 
 
-@pytest.mark.parametrize("rule", ["device", "audit", "explain"])
+@pytest.mark.parametrize("rule", ["device", "audit", "radar_program"])
 def test_what_is_timed_or_finds_a_device_has_its_node_for_itself(rule):
     assert "**EXCLUSIVE_NODE" in RULES[rule]
 

@@ -87,7 +87,8 @@ def test_the_study_adds_its_frontends_to_those_of_a_replay_each_once():
 
 
 def test_expected_values_are_of_the_baseline_and_of_a_witness_only_without_values_in_numpy():
-    for workload in (name for name in CONFIG.workloads if "@" not in name):
+    replayed = {replay.workload for replay in programs.replays(MATRIX)}
+    for workload in (name for name in CONFIG.workloads if "@" not in name and name in replayed):
         found = programs.evaluated(MATRIX, workload)
         assert found[0] == Program(next(iter(CONFIG.frameworks)), workload)
         module = workloads.load(workload)

@@ -179,8 +179,8 @@ def test_a_run_ends_with_its_faults_and_what_was_measured_beside_other_programs(
     assert "1 wrong" in output and "cells.csv" in output
     assert ("had up to 54 % of its cores" in output) == is_named
     start.print_faults(grid, SimpleNamespace(touch=True))
-    explained = [SimpleNamespace(rule=SimpleNamespace(name="explain"))]
-    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=explained)))
+    compared = [SimpleNamespace(rule=SimpleNamespace(name="radar"))]
+    start.print_faults(grid, SimpleNamespace(touch=False, dag=SimpleNamespace(jobs=compared)))
     assert capsys.readouterr().err == ""
 
 

@@ -67,7 +67,7 @@ class ReplayCell:
 
 
 def compiled_workloads(config: Config) -> list[str]:
-    """Return the workloads whose programs go to the compilers, in the order of the grid."""
+    """Return the workloads whose programs the preset does not exclude from the compilers, in the order of the grid."""
     excluded = config.chosen.exclude_programs
     return [workload for workload in config.workloads if workload not in excluded]
 

@@ -200,7 +200,7 @@ def _closed_values() -> dict[str, set[str]]:
 
 
 def _check_columns(claim: Claim) -> None:
-    """Refuse a column that the table does not have, one without numbers as a number, and an unknown value."""
+    """Refuse a column that the table does not have, one of another kind than its key needs, and an unknown value."""
     query = claim.query
     known = COLUMNS[query["table"]]
     columns = [(key, column) for key in ("where", "below", "unit") for column in query.get(key, ())]
@@ -214,9 +214,11 @@ def _check_columns(claim: Claim) -> None:
         expected = "the table effects, which has rows without each compiler and each frontend"
         raise ClaimError(claim.id, "query.leave_out", expected, query["table"])
     numbers = [name for name, column in known.items() if column.kind == "number"]
-    if "number" in query and query["number"] not in numbers:
-        expected = f"a column with numbers: {', '.join(numbers)}"
-        raise ClaimError(claim.id, "query.number", expected, query["number"])
+    words = [name for name in known if name not in numbers]
+    for key, what, fitting in (("number", "numbers", numbers), ("field", "words", words)):
+        if key in query and query[key] not in fitting:
+            expected = f"a column with {what}: {', '.join(fitting)}"
+            raise ClaimError(claim.id, f"query.{key}", expected, query[key])
     for key in ("where", "below"):
         for column, wanted in query.get(key, {}).items():
             allowed = _closed_values().get(column)

@@ -161,7 +161,7 @@ def print_faults(grid: Grid, workflow: Any) -> None:
     if workflow.touch or not grid.is_measured:
         return
     rules = {job.rule.name for job in workflow.dag.jobs}
-    if rules and rules <= {"explain", "radar", "radar_program"}:  # they measure nothing of the study
+    if rules and rules <= {"radar", "radar_program"}:  # they measure nothing of the study
         return
     statuses = []
     for path in map(Path, grid.result_paths("values", "cells")):
