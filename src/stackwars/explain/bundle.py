@@ -279,7 +279,7 @@ def public_words(modules: Iterable[ModuleType], programs: str, *others: str) -> 
 
 
 def names_left(folder: Path, names: Iterable[str], public: Iterable[str]) -> str:
-    """Return the first name that a file in a folder has, with the file; "" if none has one.
+    """Return the first name found in a folder's files, with its file; "" if there is none.
 
     public: words that are no names. Programs may have no identifiers, strings and comments but those that every
     anonymous one has, and .npz files numbers alone.

@@ -133,7 +133,7 @@ class GapFinder:
         self._specs: Sequence[CompilerSpec] = [spec for spec in (task.compiler, task.other) if spec]
 
     def run(self) -> answer.Cause:
-        """Return the cause; it is of a in the slower compiler.
+        """Return the cause: why program a is slower in one compiler than in the other.
 
         :raises Failed: if a compiler does not take the program.
         """

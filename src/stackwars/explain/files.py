@@ -245,7 +245,7 @@ def plain_arguments(
 def drawn_like(
     facts: Mapping[str, Any], extents: tuple[int, ...], kind: np.dtype, seed: int, which: int = 0
 ) -> np.ndarray:
-    """Return random values like those of an array in a set of inputs.
+    """Return random values with an array's statistics, for one set of inputs.
 
     facts: {"digest"}, and {"values"}, which are the same in all sets, or {"mean", "std", "min", "max"}.
     """

@@ -121,7 +121,7 @@ def stack_frames(text: str) -> dict[str, str]:
 
 
 def _place(made: hlo.Instruction, frames: Mapping[str, str]) -> str:
-    """Return "file:line" of an instruction; "" if it has none."""
+    """Return an instruction's "file:line"; "" if it has none."""
     if found := _LINE.search(made.attributes):
         return f"{short_path(found[1])}:{found[2]}"
     found = _FRAME.search(made.attributes)

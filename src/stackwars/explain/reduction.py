@@ -471,7 +471,7 @@ class Trials:
     ) -> Trial:
         """Return what the suspect does with a subset.
 
-        arrays: values of its arguments; by default those of the program. is_judged: whether its values matter.
+        arrays: values of its arguments; by default the program's. is_judged: whether its values matter.
         emitted: the whole program's text, to be compiled in place of the subset's, with all of its arguments.
         """
         self._count += 1

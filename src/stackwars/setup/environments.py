@@ -50,7 +50,7 @@ class BuildError(RuntimeError):
 
     @property
     def outcome(self) -> Outcome:
-        """What a program has that needs the environment."""
+        """The properties of a program that need the environment."""
         return Outcome(Status.ERROR, " ".join(str(self).split()))
 
 

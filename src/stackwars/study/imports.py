@@ -72,7 +72,7 @@ def _meaning(file: Path, is_shown: bool) -> str:
 
 
 class _Source(NamedTuple):
-    """What a Python file imports of this package, and the digests of its meaning, with what is shown and without."""
+    """A Python file's imports from this package, and digests of its meaning, with and without texts that are shown."""
 
     imports: list[str]
     shown: str

@@ -46,7 +46,7 @@ def lower(source: ProgramSource) -> Lowered:
     captured = concrete.captured_inputs
     variables = {id(variable.handle): variable for variable in concrete.graph.variables}
     used = [Entry("input", name) for name in source.inputs]
-    # What is no weight is the model's own tensor.
+    # A captured tensor that is no weight belongs to the model itself.
     used += [known.get(id(one)) or arguments.of_array(variables.get(id(one), one).numpy()) for one in captured]
     leaves = traced.leaves(parameters) if hasattr(traced, "leaves") else {}
     names = {id(leaf.handle): name for name, leaf in leaves.items()}

@@ -146,7 +146,7 @@ class Workload:
     FORM_OF = ""
     """The workload that computes the same in another form."""
     STATE = ""
-    """What its calls update in place, in words."""
+    """The state that its calls update in place, in words."""
     TRAINS = False
     """True if a call is a step of training, see `adamw.Training`."""
     TENSOR_PARALLEL: ClassVar[dict[str, int]] = {}

@@ -156,7 +156,7 @@ def judge_mutants(results: list[dict]) -> Entry:
 
 
 def judge_independent(results: list[dict]) -> Entry:
-    """Judge what `subjects.audit_independent` returns of each framework."""
+    """Judge the results of `subjects.audit_independent` for each framework."""
     rows = [(one, row) for one in results for row in one["workloads"]]
     if not rows:
         return not_run_entry("independent")
